@@ -4,7 +4,6 @@
  * @module
  */
 
-import { commandLine } from "../base/command_line.ts";
 import { listText, printable } from "../base/json.ts";
 import { countText } from "../base/numbers.ts";
 import type { CaseParts } from "../trials/executors/tool_case.ts";
@@ -23,6 +22,8 @@ export interface ComparedCases {
   readonly removed: readonly string[];
   /** Set if the run should have all of the suite's tests: those that only the baseline has were then not run. */
   readonly all?: true;
+  /** How to accept a run as the new baseline; omitted where that is not known. */
+  readonly accept?: string;
 }
 
 /** The hashes of the parts of cases, by name, under a variant of settings. */
@@ -58,7 +59,7 @@ export function leftOutLines(
 
 /** Why too few of the planned cases, or of the baseline's, are compared; `undefined` if they are enough. */
 export function tooFewCases(cases: ComparedCases, coverage: number): string | undefined {
-  const { planned, changed, added, removed, all } = cases;
+  const { planned, changed, added, removed, all, accept } = cases;
   const compared = planned - changed.length - added.length;
   const there = compared + changed.length + removed.length;
   // Tolerates rounding errors of the product.
@@ -76,7 +77,7 @@ export function tooFewCases(cases: ComparedCases, coverage: number): string | un
   return `${compared} of ${of}, fewer than ` +
     `the coverage of ${Number((100 * coverage).toPrecision(12))}% requires (${which}); ` +
     (isShort && removed.length > 0 ? "run those that are missing, or " : "") +
-    `accept a run anew (${commandLine("accept --help")})`;
+    (accept === undefined ? "accept a run as the new baseline" : `to accept anew: ${accept}`);
 }
 
 /**

@@ -74,6 +74,14 @@ export function gateInForce(
   return file === undefined ? gate : policyInForce(gate!, !isMissing(pathOf(file)));
 }
 
+/** Options of {@linkcode howToAccept}. */
+interface AcceptOptions {
+  /** Returns the path of a file as the user gives it to a command. Default: the path. */
+  readonly pathOf?: (file: string) => string;
+  /** The journals that have all trials of the run; omitted if these are not kept. */
+  readonly journals?: readonly string[];
+}
+
 /**
  * Returns how to make a baseline file that does not exist; `undefined` if none is missing. It is never to be made of the
  * run that it would judge: the file may just be elsewhere.
@@ -95,6 +103,19 @@ export function missingBaseline(
     `make it the baseline with ${
       commandLine(`accept old.jsonl --out ${shellQuote(shownOf(file))}`)
     }`;
+}
+
+/** Returns how to accept a run as the baseline of its gate; `undefined` if that is no file. */
+export function howToAccept(
+  gate: GatePolicy | undefined,
+  { pathOf = (file) => file, journals }: AcceptOptions = {},
+): string | undefined {
+  const file = baselineFile(gate);
+  if (file === undefined) return undefined;
+  const shown = (path: string) => shellQuote(pathOf(path));
+  const accepted = (journals ?? ["results.jsonl"]).map(shown).join(" ");
+  const first = journals === undefined ? "keep the trials with --out=results.jsonl, then " : "";
+  return first + commandLine(`accept ${accepted} --out ${shown(file)}`);
 }
 
 function baselineFile(gate: GatePolicy | undefined): string | undefined {

@@ -30,6 +30,8 @@ interface ComparableOptions {
   readonly sequential?: boolean;
   /** The gate, whose baseline may name a variant. */
   readonly gate?: GatePolicy | undefined;
+  /** How to accept a run as the new baseline, if that is known. */
+  readonly accept?: string | undefined;
   /** See {@linkcode ComparedCases.all}. */
   readonly all?: boolean;
   /** Whether results on other graphs of the same cells may be compared with as well. Default: false. */
@@ -194,7 +196,7 @@ function withCases(
   baseline: Baseline,
   suite: string,
   cases: ComparedCases,
-  { sequential, all }: ComparableOptions,
+  { sequential, accept, all }: ComparableOptions,
 ): Baseline {
   const { file, plan } = baseline;
   const { planned, changed, added, removed } = cases;
@@ -216,7 +218,7 @@ function withCases(
   }
   return {
     ...baseline,
-    cases: { ...cases, ...(all ? { all: true as const } : {}) },
+    cases: { ...cases, accept, ...(all ? { all: true as const } : {}) },
   };
 }
 

@@ -3,7 +3,7 @@
  * @module
  */
 
-import { type Baseline, baselineOf } from "./baseline.ts";
+import { type Baseline, baselineOf, howToAccept } from "./baseline.ts";
 import { comparableBaseline, comparedParts } from "./compared_baseline.ts";
 import { assertOtherRun } from "./trial_keys.ts";
 import { printable } from "../base/json.ts";
@@ -17,7 +17,9 @@ import type { Wave } from "../gate/waves.ts";
 import type { Shard } from "./shard_text.ts";
 import type { Results } from "./journal/results.ts";
 import { type GateReport, reportProblem, reportVerdicts } from "../gate/gate_report.ts";
+import { commandLine } from "../base/command_line.ts";
 import { cannot } from "../base/errors.ts";
+import { shellQuote } from "../base/shell_quote.ts";
 import { type History, lastRelease, releasesOf } from "./history/history.ts";
 
 /** Options of {@linkcode decideResults}. */
@@ -26,10 +28,14 @@ export interface DecisionOptions extends Pick<GateReport, "remarks"> {
   readonly baseline?: Baseline | undefined;
   /** Whether the baseline may be of other draws of the same tasks; default `false`. */
   readonly fresh?: boolean;
+  /** How to accept these results anew; default: as the file of the policy's baseline. */
+  readonly accept?: string | undefined;
   /** The prices of models; default: those of the plan. */
   readonly prices?: Prices | undefined;
   /** A journal of these results as the user named it, for commands that run a trial again; default the first one. */
   readonly journal?: string;
+  /** The journal or folder that the user gave, for the command that accepts them; default those of the results. */
+  readonly given?: string;
 }
 
 /** Returns why no decision is possible; `undefined` if one is. */
@@ -51,13 +57,15 @@ export function decideResults(
   options: DecisionOptions = {},
 ): GateReport {
   const { baseline: known, fresh = false, prices } = options;
-  const { journal = results.paths[0]! } = options;
+  const { journal = results.paths[0]!, given } = options;
   const { suite, trials, planned, plan, rule, stopped, waves } = results;
   const remarks = [...remarksOf(results), ...options.remarks ?? []];
   const fault = undecidableReason(results) ?? notWhole(policy, results);
   if (fault !== undefined) return reportProblem(suite, fault, remarks);
   const baseline = known && comparableBaseline(known, plan, planned, {
     ...{ sequential: rule !== undefined, gate: policy, all: true, fresh },
+    accept: options.accept ??
+      howToAccept(policy, { journals: given === undefined ? results.paths : [given] }),
   });
   if (baseline !== undefined) assertOtherRun(baseline, trials);
   const costs = prices === undefined ? results.prices : pricesFor(prices, plan.resolved);
@@ -108,6 +116,8 @@ export async function decideByHistory(
       "its plan declares a sequential gate, by whose rule it stopped",
     );
   }
+  const [journals, folder] = [results.paths.map(shellQuote).join(" "), history.folders[0]!];
+  const accept = commandLine(`accept ${journals} --to ${shellQuote(folder)} --name NAME`);
   const reports: GateReport[] = [];
   for (const record of anchor === last ? [anchor] : [anchor, last]) {
     const { name } = record.release;
@@ -115,7 +125,7 @@ export async function decideByHistory(
     const file = `the ${isAnchor ? "anchor" : "release"} ${printable(name, 100)}`;
     const report = await decideResults(results, policy, {
       ...options,
-      ...{ baseline: baselineOf(record, file), fresh: true },
+      ...{ baseline: baselineOf(record, file), fresh: true, accept },
     });
     const verdicts = report.verdicts.map((one) => ({ ...one, release: { name, isAnchor } }));
     reports.push({ ...report, verdicts });

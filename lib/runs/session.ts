@@ -10,7 +10,13 @@ import { type CompletePolicy, recordedFile } from "../gate/policy.ts";
 import { commandLine, pathForUser, userPath } from "../base/command_line.ts";
 import { environmentVariable } from "../base/environment.ts";
 import { shellQuote } from "../base/shell_quote.ts";
-import { type Baseline, baselineOfGate, gateInForce, missingBaseline } from "./baseline.ts";
+import {
+  type Baseline,
+  baselineOfGate,
+  gateInForce,
+  howToAccept,
+  missingBaseline,
+} from "./baseline.ts";
 import { comparableBaseline } from "./compared_baseline.ts";
 import { cannot, InputError } from "../base/errors.ts";
 import { defined, printable } from "../base/json.ts";
@@ -204,8 +210,11 @@ export function planRun(request: RunRequest): PlannedRun {
   if (records !== undefined) tellFirstBaseline(records, request);
   // Paths of commands are the user's already.
   const pathOf = request.baselinePath === undefined ? pathForUser : undefined;
+  // One shard or wave has a part of the trials.
+  const journals = journal === undefined || isPart ? undefined : [settings.folder ?? journal];
   const whole = given && comparableBaseline(given, plan, plan.trials, {
     ...{ sequential: plan.rule !== undefined, gate, all: settings.ofFiles !== true },
+    accept: howToAccept(gate, { pathOf, journals }),
   });
   // What only the baseline has are tests of the suite's other files.
   const baseline = whole?.cases === undefined || settings.folder === undefined

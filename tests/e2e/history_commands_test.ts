@@ -288,7 +288,10 @@ Deno.test("a candidate whose cases changed is told how to be accepted in the his
   assertEquals(accepted.code, 0, accepted.all);
   const ended = await at("gate cases-2.jsonl --history cases --margin 0.1");
   assertEquals(ended.code, 3, ended.all);
-  assertMatch(ended.stdout, /; accept a run anew \(.* accept --help\)\./);
+  assertMatch(
+    ended.stdout,
+    /to accept anew: .* accept \S*cases-2\.jsonl --to cases --name NAME\./,
+  );
 });
 
 Deno.test("wrong inputs are named in one line", async () => {
