@@ -107,10 +107,10 @@ function costText(usd: number): string {
 }
 
 /** Approximate characters per token in prompts and tools of generated tasks. */
-const CHARACTERS_A_TOKEN = 3;
+export const CHARACTERS_A_TOKEN = 3;
 
 /** The assumed number of calls if it is unknown. */
-const USUAL_CALLS = 2;
+export const USUAL_CALLS = 2;
 
 /** Approximate tokens of a call and its result. */
 const CALL_TOKENS = 40;
@@ -119,7 +119,7 @@ const CALL_TOKENS = 40;
 const RESTATED_TOKENS = 8;
 
 /** The size of a task. */
-interface TaskSize {
+export interface TaskSize {
   /** Tokens of the prompt and of the tools. */
   readonly question: number;
   /** The number of calls it needs. */

@@ -2,8 +2,8 @@ import { assert, assertEquals, assertStringIncludes, assertThrows } from "@std/a
 import { InputError } from "../../lib/base/errors.ts";
 import { planLine } from "../../lib/runs/journal/plan_line.ts";
 import { type Plan, planSuite } from "../../lib/runs/plan.ts";
-import { listTrials } from "../../lib/runs/resolved_suite.ts";
-import { assignShards, shardOf } from "../../lib/runs/_assign_shards.ts";
+import { listTrials, type ResolvedSuite } from "../../lib/runs/resolved_suite.ts";
+import { assignShards, expectedCost, shardOf } from "../../lib/runs/_assign_shards.ts";
 import { parseShard } from "../../lib/runs/shard_text.ts";
 import { openTask } from "../../lib/trials/executors/tasks.ts";
 import type { PlannedTrial } from "../../lib/trials/trial_id.ts";
@@ -43,6 +43,21 @@ function countsBy(
     own[shards[trial.index]! - 1]!++;
   }
   return counts;
+}
+
+/** What each trial is expected to cost. */
+function costsOf({ trials, resolved }: Plan): number[] {
+  const { cells, strategies, perturbations, models, repetitions } = resolved;
+  return trials.map(({ index }) => {
+    const perturbation = Math.floor(index / repetitions);
+    const strategy = Math.floor(perturbation / perturbations.length);
+    const cell = Math.floor(strategy / strategies.length / models.length);
+    return expectedCost(
+      cells[cell % cells.length]!,
+      strategies[strategy % strategies.length]!,
+      perturbations[perturbation % perturbations.length]!,
+    );
+  });
 }
 
 /** What is left of a trial when the graph is taken out: all of those are alike. */
@@ -187,6 +202,19 @@ Deno.test("assignShards() gives each shard its share of all trials that are alik
   );
 });
 
+Deno.test("assignShards() gives no shard more than another by more than the costliest trial", () => {
+  fc.assert(
+    fc.property(PLANS, SHARDS, (plan, of) => {
+      const shards = assignShards(plan, of);
+      const costs = costsOf(plan);
+      const loads = new Array<number>(of).fill(0);
+      for (const [index, shard] of shards.entries()) loads[shard - 1]! += costs[index]!;
+      assert(spreadOf(loads) <= costs.reduce((most, cost) => Math.max(most, cost)), `${loads}`);
+    }),
+    { numRuns: 60 },
+  );
+});
+
 Deno.test("assignShards() comes to the same from the plan line of a journal, whatever else it holds", () => {
   fc.assert(
     fc.property(PLANS, SHARDS, (plan, of) => {
@@ -216,6 +244,40 @@ Deno.test("assignShards() shares out models where each task is there once", () =
   assertEquals([ofModel(0), ofModel(1)], [[1, 1, 2, 2], [1, 1, 2, 2]]);
 });
 
+Deno.test("assignShards() expects more of strategies that ask more, and of faults", () => {
+  for (
+    const [cheap, costly] of [
+      [{}, { strategies: ["plan_then_call"] }],
+      [{}, { strategies: ["backward"] }],
+      [{}, { strategies: ["restate"] }],
+      [{}, { perturbations: ["timeout:3"] }],
+      [{ perturbations: ["flaky:0.1"] }, { perturbations: ["flaky:0.6"] }],
+    ]
+  ) {
+    const [one, other] = [cheap, costly].map((traits) =>
+      costsOf(planSuite({ ...SMALL, ...traits }))[0]!
+    );
+    assert(one! < other!, `${JSON.stringify(costly)} costs no more: ${one}, ${other}`);
+  }
+});
+
+Deno.test("expectedCost() of questions is less where calls are only written down", () => {
+  const question = { set: "s", question: "q", difficulty: "easy" } as const;
+  const [tools, parameters, routing] = (["tools", "parameters", "routing"] as const).map((mode) =>
+    expectedCost({ ...question, mode }, "plain", "none")
+  );
+  assert(parameters! < tools!, `${parameters} is not below ${tools}`);
+  assertEquals(routing, parameters);
+});
+
+Deno.test("expectedCost() is a whole number that can be added up, whatever a journal holds", () => {
+  for (const core of [1e300, Infinity, NaN, -5, "3", null, {}]) {
+    const cell = { core, depth: 1, connected: 0, disconnected: 0 } as never;
+    const cost = expectedCost(cell, "backward+restate", "flaky:0.9");
+    assert(Number.isInteger(cost) && cost >= 1 && cost <= 1e9, `${core}: ${cost}`);
+  }
+});
+
 Deno.test("assignShards() begins with another shard for another suite", () => {
   const first = new Set(
     ["a", "b", "c", "d", "e", "f", "g", "h"].map((name) =>
@@ -223,6 +285,23 @@ Deno.test("assignShards() begins with another shard for another suite", () => {
     ),
   );
   assert(first.size > 1, "the first test of each file is of the same shard");
+});
+
+Deno.test("assignShards() takes plans of another version as they are", () => {
+  const resolved = (traits: object) =>
+    ({ ...planSuite(SMALL).resolved, ...traits }) as unknown as ResolvedSuite;
+  for (
+    const odd of [
+      { strategies: ["wishful"] },
+      { perturbations: ["gone:3"] },
+    ]
+  ) {
+    const plan = { suite: "odd", resolved: resolved(odd), trials: listTrials(resolved(odd)) };
+    const counts = [1, 2].map((shard) =>
+      assignShards(plan, 2).filter((one) => one === shard).length
+    );
+    assert(spreadOf(counts) <= 2, `${JSON.stringify(odd)}: ${counts}`);
+  }
 });
 
 Deno.test("assignShards() of very many trials and as many shards ends", () => {
