@@ -13,7 +13,6 @@ import { ownClone } from "../base/clone.ts";
 import { userPath } from "../base/command_line.ts";
 import { cannot } from "../base/errors.ts";
 import {
-  isMissing,
   isThere,
   makeFolder,
   orUnwritable,

@@ -311,7 +311,7 @@ function howToSee(reports: readonly string[], journal: string | undefined): stri
   const page = reports.find((path) => formatOf(path) === "html");
   if (page !== undefined) return `see ${page}`;
   const { flagPrefix } = runner().flagHint;
-  return journal === undefined ? `add  ${flagPrefix}--report=F.html  to see all` : `in ${journal}`;
+  return journal === undefined ? `add ${flagPrefix}--report=F.html to see all` : `in ${journal}`;
 }
 
 /**

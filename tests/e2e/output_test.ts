@@ -114,7 +114,7 @@ Deno.test("deno test tells failures of a gate's cases once and few, and reports 
   );
   const order = [
     `${steps.length} trials not solved\n  `,
-    `  and ${steps.length - 10} more: add  -- --report=F.html  to see all\n`,
+    `  and ${steps.length - 10} more: add -- --report=F.html to see all\n`,
     "\nall  ",
     ": FAIL: the true success rate is below 90.0%",
   ].map((text) => block!.indexOf(text));
