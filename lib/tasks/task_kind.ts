@@ -30,8 +30,13 @@ export const USUAL_PROBES = [
  * | `needless_call` | a number that the question itself states, with a calculator, which may be called and cannot help | that number |
  */
 export const PROBES: readonly [
-  ...typeof USUAL_PROBES,
-  ...["oracle_conflict", "forced_function", "needless_call"],
+  "lying_calculator",
+  "mental_arithmetic",
+  "oracle",
+  "forced_choice",
+  "oracle_conflict",
+  "forced_function",
+  "needless_call",
 ] = [...USUAL_PROBES, "oracle_conflict", "forced_function", "needless_call"];
 
 /** Probes in which every reply must call a function that cannot help. */

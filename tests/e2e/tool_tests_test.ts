@@ -112,7 +112,7 @@ Deno.test("toolTest() runs its fixtures without any permission, and all of them 
   assertMatch(finished.stdout, /^nine of ten \(simulated\): PASS: /m);
   assertMatch(
     finished.stdout,
-    /^ {2}is right often enough: wrong_answer after 0 calls, an assertion failed: The answer is not .*\n {4}rerun: deno test /m,
+    /^ {2}is right often enough: wrong_answer after 0 calls, an assertion failed at \S+assistant\.ts:66:20: The answer is not .*\n {4}rerun: deno test /m,
   );
   assertEquals(finished.stdout.includes("warning"), false, finished.all);
 });

@@ -178,7 +178,7 @@ Deno.test("planSuite() refuses references where there is nothing that could refe
   assertThrows(
     () => planSuite({ ...SMALL, references: true, strategies: ["plain", "restate+indirection"] }),
     InputError,
-    "nested references and the names of indirection do not go together: references is true, and the " +
+    "nested references cannot be used with the names of indirection: references is true, and the " +
       "strategy is restate+indirection",
   );
   const { graphs: _, ...unsized } = SMALL;

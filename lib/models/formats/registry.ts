@@ -20,7 +20,7 @@ const FORMATS: Readonly<Record<FormatId, TextFormat>> = { react, xml, hermes };
  * API of a model: OpenAI's chat completions or responses, or a text format over plain chat, for models
  * without native tool calls (Pipeline, "Structured Output for Tool Invocation").
  */
-export const APIS: readonly ["chat", "responses", ...typeof TEXT_FORMATS] = [
+export const APIS: readonly ["chat", "responses", "react", "xml", "hermes"] = [
   "chat",
   "responses",
   ...TEXT_FORMATS,
