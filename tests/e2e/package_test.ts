@@ -31,6 +31,17 @@ benchmark("tool calling", {
 });
 `;
 
+/** What vitest alone has: failures that are not thrown, and hooks in which it takes tests and runs none. */
+const VITEST = `
+import { beforeAll, expect } from "vitest";
+import { scripted, tool, toolTest } from "@toolgate/toolgate";
+const model = scripted("script", [{ text: "done" }]);
+const tools = [tool({ name: "a", description: "a", parameters: { type: "object", properties: {} }, returns: 1 })];
+const given = { model, tools, prompt: "Do it" };
+toolTest("soft", { ...given, assert: (run) => void expect.soft(run.calls.length).toBe(4) });
+if (process.env.LATE) beforeAll(() => toolTest("late", { ...given, assert() {} }));
+`;
+
 /** Neither package is installed. */
 const PEERS = `
 import { openApiTools } from "@toolgate/toolgate/integrations/openapi";
@@ -213,6 +224,21 @@ Deno.test({
       TOOLGATE_FLAGS: "--require-gate",
     });
     assertEquals(none.code, 1, none.all);
+    const at = projectOf(place, "vitest");
+    Deno.writeTextFileSync(`${at}/only_vitest.test.ts`, VITEST);
+    for (
+      const [env, prints] of [
+        [{ TOOLGATE_FLAGS: "--out=results/soft.jsonl" }, /expected .?0 to be 4/],
+        [{ TOOLGATE_FLAGS: "-- --seed=1" }, /TOOLGATE_FLAGS has flags alone: it has --seed=1/],
+        [{ LATE: "1" }, /Cannot register toolTest\("late"\) as it must be called while its file/],
+      ] as const
+    ) {
+      const ended = await run(place, "vitest", RUNNERS["vitest"]!.test, ["only_vitest"], env);
+      assertEquals(ended.code, 1, ended.all);
+      assertMatch(ended.all, prints);
+    }
+    const soft = Deno.readTextFileSync(`${at}/results/soft.jsonl`);
+    assertStringIncludes(soft, '"solved":false');
 
     // Each decides over its own journal, and shows that of Deno.
     const journal = `${projectOf(place, "deno")}/results/bench.jsonl`;
