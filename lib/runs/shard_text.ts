@@ -4,6 +4,7 @@
  */
 
 import { environmentVariable } from "../base/environment.ts";
+import { isGranted } from "#runtime";
 import { cannot } from "../base/errors.ts";
 import type { Wave } from "../gate/waves.ts";
 
@@ -23,13 +24,18 @@ export const MAX_SHARDS = 999_999;
  * of Slurm and of AWS Batch, and Indexed Jobs of Kubernetes; the last one is for a matrix of GitHub, which has
  * `strategy.job-index` and `strategy.job-total` in expressions alone.
  */
-const SYSTEMS = [
-  "CI_NODE_INDEX 1 CI_NODE_TOTAL",
-  "SLURM_ARRAY_TASK_ID SLURM_ARRAY_TASK_MIN SLURM_ARRAY_TASK_COUNT SLURM_ARRAY_TASK_STEP",
-  "AWS_BATCH_JOB_ARRAY_INDEX 0 AWS_BATCH_JOB_ARRAY_SIZE",
-  "JOB_COMPLETION_INDEX 0",
-  "TOOLGATE_SHARD_INDEX 0 TOOLGATE_SHARD_TOTAL",
-].map((line) => line.split(" ") as [index: string, ...others: string[]]);
+const SYSTEMS: readonly (readonly [index: string, ...others: string[]])[] = [
+  ["CI_NODE_INDEX", "1", "CI_NODE_TOTAL"],
+  [
+    "SLURM_ARRAY_TASK_ID",
+    "SLURM_ARRAY_TASK_MIN",
+    "SLURM_ARRAY_TASK_COUNT",
+    "SLURM_ARRAY_TASK_STEP",
+  ],
+  ["AWS_BATCH_JOB_ARRAY_INDEX", "0", "AWS_BATCH_JOB_ARRAY_SIZE"],
+  ["JOB_COMPLETION_INDEX", "0"],
+  ["TOOLGATE_SHARD_INDEX", "0", "TOOLGATE_SHARD_TOTAL"],
+];
 
 /**
  * Parses a shard such as `2/5`; `auto` and `auto/5` stand for that of this machine, which the environment says.
@@ -58,8 +64,9 @@ function ownShard(text: string): Shard {
   const [words] = found;
   if (words === undefined || found.length > 1) {
     const names = (words === undefined ? SYSTEMS : found).map(([index]) => index);
+    const unread = isGranted({ name: "env" }) ? "" : ", or Deno may not read it (--allow-env)";
     const state = words === undefined
-      ? `none of ${names.join(", ")} is set, or Deno may not read it (--allow-env)`
+      ? `none of ${names.join(", ")} is set${unread}`
       : `${names.join(" and ")} are set`;
     fail(text, "one variable must have the index of this machine", state);
   }

@@ -44,7 +44,7 @@ interface TestFile {
 }
 
 /** A runner, as the other modules see it. */
-export interface Runner {
+interface Runner {
   readonly name: "deno" | "node" | "vitest" | "bun";
   /** Returns the test file that is loaded, or whose tests run: a process may run several, or one again. */
   readonly file: () => TestFile;
