@@ -95,9 +95,10 @@ export function mayListen(): boolean {
   return isGranted({ name: "net", host: HOSTNAME });
 }
 
-/** Returns 122 bits that nobody can guess. */
+/** Returns 128 bits that nobody can guess. */
 function newToken(): string {
-  return crypto.randomUUID().replaceAll("-", "");
+  const bytes = crypto.getRandomValues(new Uint8Array(16));
+  return Array.from(bytes, (byte) => byte.toString(16).padStart(2, "0")).join("");
 }
 
 const NOTHING_TO_CLOSE: AsyncDisposable = { [Symbol.asyncDispose]: () => Promise.resolve() };

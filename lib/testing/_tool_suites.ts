@@ -118,8 +118,7 @@ export class SuiteTests {
     const own = givenIn(given);
     const user = isObject(own.user) ? { ...this.#options.user, ...own.user } : own.user;
     const all = { ...this.#options, ...own, ...defined({ user }) };
-    const checked = checkOptions(all.chain === undefined ? TOOL_TEST : CHAIN_TEST, all, subject);
-    const options = { ...checked, assert: checked.assert && throwing(checked.assert) };
+    const options = checkOptions(all.chain === undefined ? TOOL_TEST : CHAIN_TEST, all, subject);
     // Where every variant has tools of its own, or a chain gives them, the case itself has none.
     const toolCase: ToolCase<unknown> = {
       ...options,
@@ -273,7 +272,8 @@ export class SuiteTests {
     };
     return {
       cells: () => tests.map(({ name }) => ({ case: name })),
-      open: caseOpener(caseOf),
+      // Not before, as the text of an assertion is a part of what is compared.
+      open: caseOpener((name, variant) => withSoftFailures(caseOf(name, variant))),
       isDrawn: tests.some(({ options }) => isDrawn(options)),
       users,
       userOf: users.length === 0 ? undefined : (task, variant) => {
@@ -359,15 +359,20 @@ function unconfirmed(tests: readonly SuiteTest[]): ReadonlyMap<string, ReadonlyS
   return found;
 }
 
-/** Returns assertions that throw what `expect.soft()` of vitest only notes. */
-function throwing(assert: NonNullable<ToolCase<unknown>["assert"]>): typeof assert {
+/** Returns a case whose assertions throw what `expect.soft()` of vitest only notes. */
+function withSoftFailures(toolCase: ToolCase<unknown> | undefined): typeof toolCase {
   const { softFailures } = runner();
-  if (softFailures === undefined) return assert;
-  return async (run) => {
-    const before = softFailures().length;
-    await assert(run);
-    const [failure] = softFailures().slice(before);
-    if (failure !== undefined) throw new AssertionError(failure.message);
+  const assert = toolCase?.assert;
+  if (softFailures === undefined || assert === undefined) return toolCase;
+  return {
+    ...toolCase!,
+    async assert(run) {
+      const before = softFailures().length;
+      const returned = await assert(run);
+      const [failure] = softFailures().slice(before);
+      if (failure !== undefined) throw new AssertionError(failure.message);
+      return returned;
+    },
   };
 }
 

@@ -39,6 +39,7 @@ const model = scripted("script", [{ text: "done" }]);
 const tools = [tool({ name: "a", description: "a", parameters: { type: "object", properties: {} }, returns: 1 })];
 const given = { model, tools, prompt: "Do it" };
 toolTest("soft", { ...given, assert: (run) => void expect.soft(run.calls.length).toBe(4) });
+toolTest("returns", { ...given, assert: () => false });
 if (process.env.LATE) beforeAll(() => toolTest("late", { ...given, assert() {} }));
 `;
 
@@ -240,7 +241,9 @@ Deno.test({
       assertMatch(ended.all, prints);
     }
     const soft = Deno.readTextFileSync(`${at}/results/soft.jsonl`);
-    assertStringIncludes(soft, '"solved":false');
+    assertEquals(soft.match(/"solved":true/g), null);
+    const { parts } = JSON.parse(soft.split("\n")[0]!).resolved;
+    assert(parts.soft.case !== parts.returns.case, "assertions count by their text");
 
     // Each decides over its own journal, and shows that of Deno.
     const journal = `${projectOf(place, "deno")}/results/bench.jsonl`;
